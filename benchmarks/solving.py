@@ -28,6 +28,9 @@ from jaxgames.mcts.config import SelectionRule
 from jaxgames.solvers import Solution
 from jaxgames.solvers.exact.solution import start_of
 from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength.graph import Slots, States, graph_of
+from jaxgames.solvers.strength.policy_table import BATCH, Act, PolicyTable
+from jaxgames.solvers.strength.reachable import reachable_states
 from train.driver.commands import progress_over, stamp
 from train.driver.compilation import compiled_iteration, keep_programs
 from train.driver.learner import Learner
@@ -38,8 +41,6 @@ from train.strength import deterministic, solution_of
 from train.sweep import sweep_of
 
 WAYS = ("network", "search")  # to play
-KEPT = ("weak_solved", "sure_fraction", "agent_states", "strong_action")  # of the measures
-STRONG_STATES = 20_000  # of which `strong_action` is the share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ def learners_of(text: str, arguments: Arguments) -> Iterable[Learner]:
 
 
 def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Arguments) -> dict[str, Any]:
-    """Returns a row: of each way to play the CPU seconds and steps until the board was solved, and the last measures.
+    """Returns a row: of each way to play the CPU seconds and steps until the board was solved.
 
     It has no "search" if the learner's agents do not search.
     """
@@ -120,11 +121,39 @@ def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Argum
         unsolved = [way for way in ways if "cpu_seconds" not in row[way]]
         for way in unsolved:
             agent = with_table(learner.agent(state.params, temperature=0.0, **ways[way]), solution.num_states)
-            act, states = deterministic(way, agent, learner.env).act, min(STRONG_STATES, solution.num_states)
-            found = measure(learner.env, act, solution, seat=seat, strong_states=states)
-            row[way] = {name: found[name] for name in KEPT} | (now if found["weak_solved"] else {})
+            act = deterministic(way, agent, learner.env).act
+            row[way] = now if solves(learner.env, act, solution, seat) else {}
         last |= all("cpu_seconds" in row[way] for way in unsolved)
     return row | {"trained": now}
+
+
+# -- measure ----------------------------------------------------------------------------------------------
+
+
+class Mistake(Exception):
+    """A move loses some value."""
+
+
+class CarefulPolicy(PolicyTable):
+    """The moves of an agent up to its first mistake, for which it raises `Mistake`."""
+
+    def slots(self, states: States) -> Slots:
+        for begin in range(0, len(states), BATCH):
+            part = states[begin : begin + BATCH]
+            if self.game.losses(part, super().slots(part))[0].any():
+                raise Mistake
+        return super().slots(states)
+
+
+def solves(env: Any, act: Act, solution: Solution[Any], seat: int) -> bool:
+    """Returns whether an agent solves the board weakly. `seat` is the one that perfect play favours."""
+    if solution.has_plies and solution.value(start_of(env))[0] != 0:  # the first mistake is enough to lose the win
+        graph = graph_of(solution)
+        try:
+            reachable_states(graph, CarefulPolicy(solution, graph, act, seat), seat)
+        except Mistake:
+            return False
+    return measure(env, act, solution, seat=seat, strong_states=1)["weak_solved"]
 
 
 # -- table ------------------------------------------------------------------------------------------------

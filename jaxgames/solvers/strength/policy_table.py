@@ -79,7 +79,7 @@ class PolicyTable:
     """The moves of an agent on one seat. A state is given to the agent when its move is first needed."""
 
     def __init__(self, solution: Solution[Any], game: SolvedGame, act: Act, seat: int = 0) -> None:
-        self._solution, self._game, self._act, self._seat = solution, game, act, seat
+        self.game, self._solution, self._act, self._seat = game, solution, act, seat
         self._slots = np.zeros(solution.num_states, game.slot_type)  # a slot + 1; 0 where the agent was not asked
 
     def slots(self, states: States) -> Slots:
@@ -91,11 +91,11 @@ class PolicyTable:
 
     def children(self, states: States) -> States:
         """Returns the states that follow the agent's moves in live states. Raises ValueError for an illegal move."""
-        return self._game.after(states, self.slots(states))
+        return self.game.after(states, self.slots(states))
 
     def losses(self, states: States) -> tuple[NDArray[np.integer[Any]], Mask]:
         """Returns what the agent's moves lose, and whether some move does; see `SolvedGame.losses`."""
-        return self._game.losses(states, self.slots(states))
+        return self.game.losses(states, self.slots(states))
 
     def is_symmetric(self, sample: States) -> bool:
         """Returns whether the agent plays the same moves on the other seat, in a sample of live states.
@@ -118,7 +118,7 @@ class PolicyTable:
     def _fill(self, states: States) -> NDArray[Any]:
         """Asks the agent for its moves in states, and returns its actions. Raises ValueError for an illegal one."""
         actions = self._ask(states, self._seat)
-        slots = self._game.slots(states, actions)
+        slots = self.game.slots(states, actions)
         illegal = np.flatnonzero(slots < 0)
         if illegal.size:
             state = states[illegal[0]]
