@@ -3,8 +3,8 @@
 A file of this folder holds one command or several. A command is a dataclass of arguments and a function that measures:
 
     harness.run(
-        Command("solvers boxes", BoxesArguments, measure_boxes),            # python -m benchmarks.solvers boxes
-        Command("solvers checkers", CheckersArguments, measure_checkers),   # python -m benchmarks.solvers checkers
+        Command("peers", Arguments, measure_peers),                      # python -m benchmarks.peers
+        Command("peers adapters", AdaptersArguments, measure_adapters),  # python -m benchmarks.peers adapters
     )
 
 Progress and tables go to standard error, the result to standard output as one line of JSON.
@@ -184,7 +184,7 @@ class BenchmarkArguments:
 class Command(NamedTuple):
     """A command, `python -m benchmarks.NAME`."""
 
-    name: str  # the file and, for all but its first command, a second word, such as "solvers checkers"
+    name: str  # the file and, for all but its first command, a second word, such as "peers adapters"
     arguments: type[Any]  # a subclass of BenchmarkArguments
     measure: Callable[[Any], dict[str, Any]]  # arguments -> result
     draw: Callable[[Any, dict[str, Any]], Figure] | None = None  # the picture for the argument `picture`

@@ -10,9 +10,6 @@ import pytest
 
 from benchmarks import compiled, device, envs, harness, solvers, training
 from benchmarks.device import Groups, Rows, Sizes, Task, compare
-from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers.search import SEARCHED_GAME
-from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
 from tests.benchmarks.conftest import RunCommand
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
@@ -30,7 +27,6 @@ LINES = [  # with PICTURE for a file
     f"envs --games {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --picture PICTURE",
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --kernels --picture PICTURE",
     "solvers boxes --boards 1x1",
-    "solvers checkers --depths 1 --positions 2",
     f"training_peers --env {BOXES} --pgx-env tic_tac_toe {PEERS}",
     "training --games demo --repeats 1 --picture PICTURE",
     "training --learner alphazero --games demo --repeats 1",
@@ -41,13 +37,9 @@ LINES = [  # with PICTURE for a file
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small networks and games, and solvers in plain Python."""
 
-    def make_player(env: Checkers, depth: int) -> HostSearchPlayer:
-        return HostSearchPlayer(SEARCHED_GAME, env, depth, None, "positional", compiled=False)
-
     monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])  # pyright: ignore[reportUnknownLambdaType]
     monkeypatch.setattr(compiled, "check_package", lambda target: None)  # pyright: ignore[reportUnknownLambdaType]
     monkeypatch.setattr(solvers, "HAS_NUMBA", False)
-    monkeypatch.setattr(solvers, "make_player", make_player)
     monkeypatch.setattr(envs, "config_for", lambda env: TINY)
     learners = {"ppo": PPO(TINY), "alphazero": AlphaZero(TINY_SEARCH)}
     monkeypatch.setattr(training, "learner_of", lambda name, game: learners[name])
