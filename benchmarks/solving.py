@@ -12,7 +12,7 @@ import inspect
 import math
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -73,16 +73,24 @@ def measure_solving(arguments: Arguments) -> dict[str, Any]:
     env = jaxgames.make(arguments.env)
     solution = solution_of(env, arguments.solution)
     seat = int(solution.value(start_of(env))[0] < 0)  # the one that perfect play favours
-    rows: list[dict[str, Any]] = []
-    result = {"env": str(env), "seat": seat, "simulations": arguments.simulations, "search": arguments.search}
-    result |= {"rows": rows, **stamp()}
+    result: dict[str, Any] = {
+        "env": arguments.env,
+        "seat": seat,
+        "simulations": arguments.simulations,
+        "search": arguments.search,
+    }
+    result |= {"rows": [], "runs": [], **stamp()}
     for text, learner in progress_over(runs, "runs"):
-        row = {"learner": text, "seed": learner.config.seed, **train(learner, solution, seat, arguments)}
-        rows.append(row)
-        harness.log(f"{text}, seed {row['seed']}: {medians([row])}")
+        run = {"learner": text, "seed": learner.config.seed, **train(learner, solution, seat, arguments)}
+        result["runs"].append(run)
+        of_learner = [run for run in result["runs"] if run["learner"] == text]
+        others = [row for row in result["rows"] if row["learner"] != text]
+        result["rows"] = [*others, {"env": arguments.env, "learner": text, **medians(of_learner)}]
+        harness.log(
+            f"{text}, seed {run['seed']}: {', '.join(f'{way} {in_words(medians([run]), way)}' for way in WAYS)}"
+        )
         harness.save(arguments, result)
-    by_learner = [(text, [row for row in rows if row["learner"] == text]) for text in arguments.learners]
-    harness.log(table_of([{"learner": text, **medians(of_learner)} for text, of_learner in by_learner], COLUMNS))
+    harness.log(table_of(result["rows"], TABLE))
     return result
 
 
@@ -158,18 +166,36 @@ def solves(env: Any, act: Act, solution: Solution[Any], seat: int) -> bool:
 
 # -- table ------------------------------------------------------------------------------------------------
 
-COLUMNS: dict[str, Column] = {"learner": "`{learner}`", "network alone": "{network}", "with search": "{search}"}
+
+def medians(runs: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Returns medians of the CPU seconds and the steps by way to play, None where too few runs solved the board."""
+
+    def of_way(found: list[dict[str, Any]]) -> dict[str, Any]:
+        numbers = {
+            key: statistics.median([each.get(key, math.inf) for each in found]) for key in ("cpu_seconds", "steps")
+        }
+        known = {key: None if math.isinf(number) else number for key, number in numbers.items()}
+        return {**known, "solved": sum("steps" in each for each in found), "runs": len(found)}
+
+    by_way = {way: [run[way] for run in runs if way in run] for way in WAYS}
+    return {way: of_way(found) for way, found in by_way.items() if found}
 
 
-def medians(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Returns the median CPU seconds of runs by way to play, with the number of runs that solved the board."""
-    seconds = {way: [row[way].get("cpu_seconds", math.inf) for row in rows if way in row] for way in WAYS}
-    return {
-        way: f"{statistics.median(each):,.0f} ({sum(map(math.isfinite, each))} of {len(each)})"
-        for way, each in seconds.items()
-        if each
-    }
+def in_words(row: Mapping[str, Any], way: str) -> str:
+    """Returns the medians of a way to play as a cell of the table."""
+    if way not in row:
+        return ""
+    found = row[way]
+    median = "" if found["steps"] is None else f"{found['cpu_seconds']:,.0f} s, {found['steps'] / 1e6:.2f} M steps: "
+    return f"{median}{found['solved']} of {found['runs']}"
 
+
+TABLE: dict[str, Column] = {
+    "board": "`{env}`",
+    "learner": "`{learner}`",
+    "network alone": lambda row: in_words(row, "network"),
+    "with a search": lambda row: in_words(row, "search"),
+}
 
 COMMANDS = (Command("solving", Arguments, measure_solving),)
 

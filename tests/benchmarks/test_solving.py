@@ -71,7 +71,7 @@ class Alone(Sudden):
 
 def run(*learners: str, **changes: Any) -> list[dict[str, Any]]:
     arguments = solving.Arguments(learners=learners, env=BOARD, seeds=1, first=1e-9, factor=1 + 1e-9, **changes)
-    return solving.measure_solving(arguments)["rows"]
+    return solving.measure_solving(arguments)["runs"]
 
 
 def test_steps_are_counted_to_the_first_measure_that_finds_the_board_solved() -> None:
@@ -89,10 +89,14 @@ def test_steps_are_counted_to_the_first_measure_that_finds_the_board_solved() ->
 
 
 def test_medians_count_runs_that_do_not_solve_the_board_as_longest() -> None:
-    rows = [{"network": {"cpu_seconds": seconds}, "search": {}} for seconds in (30.0, 10.0, 20.0)]
-    assert solving.medians(rows) == {"network": "20 (3 of 3)", "search": "inf (0 of 3)"}
-    assert solving.medians([*rows, {"network": {}}]) == {"network": "25 (3 of 4)", "search": "inf (0 of 3)"}
-    assert solving.medians([{"network": {}}]) == {"network": "inf (0 of 1)"}
+    solved = [{"cpu_seconds": 10.0 * number, "steps": 100 * number} for number in (3, 1, 2)]
+    runs: list[Any] = [*({"network": each, "search": {}} for each in solved), {"network": {}}]
+    row = solving.medians(runs)
+    assert row["network"] == {"cpu_seconds": 25, "steps": 250, "solved": 3, "runs": 4}
+    assert row["search"] == {"cpu_seconds": None, "steps": None, "solved": 0, "runs": 3}
+    assert solving.in_words(row, "network") == "25 s, 0.00 M steps: 3 of 4"
+    assert solving.in_words(row, "search") == "0 of 3"
+    assert solving.in_words(solving.medians([{"network": {}}]), "search") == ""
 
 
 @pytest.mark.parametrize(
