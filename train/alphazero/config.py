@@ -50,7 +50,8 @@ class Config(Numbers, NetworkConfig):
     rollout_length: Count[int] = 32
     """Steps of each board in an iteration; there is one search per step."""
     search: SelectionRule = "gumbel"
-    """The rule of the search: Gumbel AlphaZero, PUCT as in AlphaZero, or Gumbel in two calls of the network."""
+    """The rule of the search: Gumbel AlphaZero, PUCT as in AlphaZero, or Gumbel in two calls of the network. After
+    two_calls, agents play with gumbel."""
     simulations: int = 16
     """Simulations of a search in self-play."""
     slots: int | None = None

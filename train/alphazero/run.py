@@ -134,6 +134,8 @@ class Run(NetworkLearner):
     ) -> tuple[SearchConfig | None, float]:
         c = self.config
         simulations = c.evaluation_simulations if simulations is None else simulations
+        if search is None and c.search == "two_calls":
+            search = "gumbel"  # at play a tree of as many simulations is stronger
         return c.search_without_noise(simulations, search, seats) if simulations else None, c.temperature
 
     def learning_rate(self, step: jax.Array) -> jax.Array:

@@ -57,6 +57,9 @@ def test_agents_have_the_settings_of_their_run_where_no_others_are_given() -> No
     max_n: Any = AlphaZero(config).agent(None, seats="max_n", temperature=0.5, top=2)
     assert (max_n.config.seats, max_n.temperature, max_n.top) == ("max_n", 0.5, 2)
     assert isinstance(AlphaZero(config).agent(None, simulations=0), PolicyAgent)
+    without_tree = AlphaZero(AlphaZeroConfig(**SIZES, search="two_calls"))  # in self-play
+    rules = [without_tree.agent(None, simulations=4, search=rule).config.search for rule in (None, "two_calls")]  # pyright: ignore[reportAttributeAccessIssue]
+    assert rules == ["gumbel", "two_calls"]
     of_ppo: Any = ppo(temperature=0.25).agent(None, top=3)
     assert (of_ppo.temperature, of_ppo.top) == (0.25, 3)
 
