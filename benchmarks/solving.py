@@ -46,7 +46,7 @@ WAYS = ("network", "search")  # to play
 @dataclass(frozen=True, kw_only=True)
 class Arguments(harness.BenchmarkArguments):
     learners: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Learners with their settings in brackets: alphazero, "klent(kl_weight=1.0)", my_module:MyLearner."""
+    """Learners with their settings in brackets: alphazero, "klent(kl_weight=0.5)", my_module:MyLearner."""
     env: str
     """The board, as `jaxgames.make` takes it; it has an exact solution."""
     solution: Path | None = None
@@ -73,19 +73,14 @@ def measure_solving(arguments: Arguments) -> dict[str, Any]:
     env = jaxgames.make(arguments.env)
     solution = solution_of(env, arguments.solution)
     seat = int(solution.value(start_of(env))[0] < 0)  # the one that perfect play favours
-    result: dict[str, Any] = {
-        "env": arguments.env,
-        "seat": seat,
-        "simulations": arguments.simulations,
-        "search": arguments.search,
-    }
-    result |= {"rows": [], "runs": [], **stamp()}
+    settings = {"env": arguments.env, "simulations": arguments.simulations, "rule": arguments.search}
+    result: dict[str, Any] = {"seat": seat, "rows": [], "runs": [], **stamp()}
     for text, learner in progress_over(runs, "runs"):
         run = {"learner": text, "seed": learner.config.seed, **train(learner, solution, seat, arguments)}
         result["runs"].append(run)
         of_learner = [run for run in result["runs"] if run["learner"] == text]
         others = [row for row in result["rows"] if row["learner"] != text]
-        result["rows"] = [*others, {"env": arguments.env, "learner": text, **medians(of_learner)}]
+        result["rows"] = [*others, {**settings, "learner": text, **medians(of_learner)}]
         harness.log(
             f"{text}, seed {run['seed']}: {', '.join(f'{way} {in_words(medians([run]), way)}' for way in WAYS)}"
         )
@@ -95,8 +90,8 @@ def measure_solving(arguments: Arguments) -> dict[str, Any]:
 
 
 def learners_of(text: str, arguments: Arguments) -> Iterable[Learner]:
-    """Returns the learner that a text such as "klent(kl_weight=1.0)" names, with each seed."""
-    name, settings = split_parameters(text, f"expected a learner such as klent(kl_weight=1.0), not {text!r}")
+    """Returns the learner that a text such as "klent(kl_weight=0.5)" names, with each seed."""
+    name, settings = split_parameters(text, f"expected a learner such as klent(kl_weight=0.5), not {text!r}")
     values = {"env": arguments.env} | settings
     return sweep_of(name, {setting: (value,) for setting, value in values.items()}, arguments.seeds).cells.values()
 
@@ -195,6 +190,7 @@ TABLE: dict[str, Column] = {
     "learner": "`{learner}`",
     "network alone": lambda row: in_words(row, "network"),
     "with a search": lambda row: in_words(row, "search"),
+    "search": lambda row: f"{row['simulations']} simulations, {row['rule']}" if "search" in row else "",
 }
 
 COMMANDS = (Command("solving", Arguments, measure_solving),)

@@ -1,10 +1,10 @@
 """Where an iteration of train.ppo or train.alphazero spends its time.
 
-    python -m benchmarks.training --games demo checkers --picture docs/pictures/plots/ppo_breakdown.svg
+    python -m benchmarks.training --games chinese_checkers checkers --picture docs/pictures/plots/ppo_breakdown.svg
     python -m benchmarks.training --learner alphazero --games "chinese_checkers_diamond(size=4, pieces=3)" minichess
 
-One row per game, with the settings of its recipe (`demo` is examples/demo.py): microseconds per environment step
-of whole iterations, and the shares of their parts.
+One row per game, with the settings of its recipe: microseconds per environment step of whole iterations, and the shares
+of their parts.
 
 Parts of one compiled program cannot be timed from outside, and the compiler fuses across their borders. So programs
 are timed that each do a little more than the one before, in loops of the same shapes. A part is a difference:
@@ -51,11 +51,11 @@ from train.driver.commands import progress_over, stamp
 from train.driver.tables import Column, table_of
 from train.models.policy import Params, Policy
 from train.ops.masked_categorical import sample_and_log_prob
-from train.ppo import PPO, Config, Minibatch, TrainState
-from train.recipes import ALPHAZERO, DEMO, RECIPES
+from train.ppo import PPO, Minibatch, TrainState
+from train.recipes import ALPHAZERO, RECIPES
 
 GAMES = {
-    "ppo": ("demo", *sorted(RECIPES)),
+    "ppo": tuple(sorted(RECIPES)),
     "alphazero": tuple(sorted({*ALPHAZERO} - {"chinese_checkers"})),  # the star's compiles for minutes
 }
 COLOURS = ("#7fb069", "#c9ada7", "#6d6875", "#16425b", "#ca3c25", "#bbbbbb")
@@ -66,7 +66,7 @@ Time = Callable[..., float]  # (function, *arguments) -> microseconds per step o
 class Arguments(harness.BenchmarkArguments):
     learner: Literal["ppo", "alphazero"] = "ppo"
     games: tuple[str, ...] = ()
-    """Rows of the table: games with their parameters, and `demo` for PPO; none for all that have a recipe."""
+    """Rows of the table: games with their parameters; none for all that have a recipe."""
     repeats: int = 5
     picture: Path | None = None
     """A file for the stacked bars, such as ppo_breakdown.svg."""
@@ -94,7 +94,7 @@ def columns(parts: Sequence[str]) -> dict[str, Column]:
 def learner_of(name: str, game: str) -> PPO | AlphaZero:
     if name == "alphazero":
         return AlphaZero(alphazero.config_for(game))
-    return PPO(Config(**DEMO) if game == "demo" else ppo.config_for(game))
+    return PPO(ppo.config_for(game))
 
 
 def measure_parts(learner: PPO | AlphaZero, repeats: int, game: str) -> dict[str, Any]:

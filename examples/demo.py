@@ -25,13 +25,12 @@ def main() -> None:
     from train import evaluate, plot  # here, because importing JAX takes seconds and the first line should not wait
     from train.driver import compilation, loop
     from train.driver.run_folder import RunFolder
-    from train.ppo import PPO, Config
-    from train.recipes import DEMO
+    from train.ppo import PPO, config_for
 
     compilation.keep_programs()
     settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, checkpoint_every=50)
     shutil.rmtree(FOLDER, ignore_errors=True)
-    run = RunFolder.create(FOLDER, PPO(Config(**DEMO)))
+    run = RunFolder.create(FOLDER, PPO(config_for("chinese_checkers(size=2, num_players=6)")))
     if not loop.run_training(run.learner, [run], settings)["finished"]:
         sys.exit(130)
     loop.log(f"learning curve  {plot.plot(plot.Arguments(runs=(FOLDER,)))[0]}")

@@ -18,4 +18,3 @@ RECIPES, PRESETS, ALPHAZERO, ALPHAZERO_PRESETS, IMITATION, IMITATION_PRESETS = (
     {name: settings_of(table) for name, table in TABLES[tables].items()}
     for tables in ("ppo", "ppo_presets", "alphazero", "alphazero_presets", "imitation", "imitation_presets")
 )
-DEMO = settings_of(TABLES["demo"])

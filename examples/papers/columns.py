@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import training
+from benchmarks import solving, training
 from jaxgames.games.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines.entries import score_of
-from train.baselines.tables import text_of_search, without_module
+from train.baselines.tables import without_module
 from train.driver.commands import text_of_rate, text_of_score
 from train.driver.tables import Column, entry_of, table_of, tables_in
 
@@ -159,6 +159,15 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
         **_of("games, won, turns"),
     },
     "openspiel_checkers": _of("agent") | {"simulations of the bot": "{simulations:,}"} | OF_GAMES,
+    "time_to_beat": solving.TABLE,
+    "learners_minichess": {
+        "learner": "`{learner}`",
+        **_of("steps"),
+        "CPU seconds": "{cpu_seconds:,}",
+        "network alone": lambda row: entry_of(row["alone"], FORMATS["score"]),
+        "with 64 simulations": lambda row: entry_of(row["search"], FORMATS["score"]),
+        "alone against `greedy`": lambda row: entry_of(row["greedy"], FORMATS["score"]),
+    },
     "alphazero_parts": training.columns(("rules", "tree", "network", "update", "rest")),
     "checkers_imitation_data": {
         "collection": lambda row: "ACF" if row["external"]["read"] else "OCA 2.0",
@@ -199,19 +208,6 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
         **_of("agent"),
         "positions": "{strong_states:,}",
         **_of("strong_action, strong_decisive, strong_won, strong_fastest"),
-    },
-    "strength_4_3": {
-        "agent": lambda row: f"`{Path(row['agent']).name}`",
-        "simulations": text_of_search,
-        **_of(SURE),
-    },
-    "alphazero_wide": {
-        "agent": lambda row: f"`{Path(row['agent']).name}`",
-        "width": "{width}",
-        "proofs": lambda row: "yes" if row["proofs"] else "no",
-        **_of("learned values, steps"),
-        "CPU seconds": "{training_seconds} ({machine})",
-        **_of(f"simulations, {SURE}"),
     },
     "solution_strength_l2": {
         "λ, seed": lambda row: re.sub(r".*l2_coef=(.*)/seed=(\d+).*", r"\1, \2", row["agent"]),

@@ -28,8 +28,8 @@ LINES = [  # with PICTURE for a file
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --kernels --picture PICTURE",
     "solvers boxes --boards 1x1",
     f"training_peers --env {BOXES} --pgx-env tic_tac_toe {PEERS}",
-    "training --games demo --repeats 1 --picture PICTURE",
-    "training --learner alphazero --games demo --repeats 1",
+    "training --games checkers --repeats 1 --picture PICTURE",
+    "training --learner alphazero --games checkers --repeats 1",
 ]
 
 
@@ -76,7 +76,7 @@ def test_command_prints_its_rows_and_draws_its_picture(line: str, run_command: R
         ("search --env 'chinese_checkers(num_players=3)'", ("zero-sum game of two seats",)),
         ("solvers boxes --boards 2-2", ("boards must be texts such as 2x3",)),
         ("envs --columns step --picture x.svg", ("picture needs the column random play",)),
-        ("training --games demo chess", ("the games are",)),
+        ("training --games checkers chess", ("the games are",)),
     ],
 )
 def test_wrong_input_is_refused_before_anything_is_measured(

@@ -37,7 +37,7 @@ PPO: dict[str, Any] = STICKS | {
 }
 KLENT: dict[str, Any] = {
     **{name: value for name, value in PPO.items() if name != "ent_coef"},
-    **{"entropy_weight": 0.1, "kl_weight": 1.0},
+    "entropy_weight": 0.1,
 }
 ALPHAZERO: dict[str, Any] = STICKS | {
     "total_steps": 40 * 32 * 16,

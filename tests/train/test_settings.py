@@ -128,12 +128,6 @@ def test_recipe_or_preset_is_a_run_that_can_start(learner: Any, given: dict[str,
     assert "env" not in preset or config == learner.config_type(**preset, init_from="a run")
 
 
-def test_demo_is_a_run_that_can_start() -> None:
-    config = ppo.PPO(ppo.Config(**recipes.DEMO)).config
-    assert 1e-5 <= config.learning_rate <= 5e-3
-    assert 0 <= config.ent_coef <= 0.2
-
-
 @pytest.mark.parametrize(
     ("learner", "preset", "of_study"),
     [

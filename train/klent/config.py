@@ -20,7 +20,7 @@ class Numbers(ppo.Numbers):
     """Weight of the loss of the action values and of the value."""
     entropy_weight: Positive[float] = 0.03
     """Weight of the entropy in the improved policy. Rewards are divided by the largest one of a step."""
-    kl_weight: NotNegative[float] = 0.1
+    kl_weight: NotNegative[float] = 1.0
     """Weight of the divergence of the improved policy from the policy that collected the steps."""
     # Settings of PPO's own loss, which this learner does not have:
     clip_coef: ClassVar[Any] = None

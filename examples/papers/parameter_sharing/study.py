@@ -48,6 +48,7 @@ OURS: dict[str, Any] = {
     "gae_lambda": 0.8,
     "clip_coef": 0.3,
     "ent_coef": 0.03,
+    "temperature": 1.0,
 }
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
