@@ -42,6 +42,11 @@ def _rate(row: Row, agent: int) -> str:
     return text_of_rate(row["agents"][agent]["win_rate"], row["agents"][agent]["win_rate_interval"])
 
 
+def _score_against(opponent: str, row: Row) -> str:
+    """Returns the score of an agent against one of several opponents; "" where it did not play it."""
+    return "".join(str(entry_of(each, FORMATS["score"])) for each in row["opponents"] if each["opponent"] == opponent)
+
+
 def _by_kind(row: Row) -> list[Row]:
     """Returns the agents of a match, runs first."""
     return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
@@ -159,6 +164,11 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
         **_of("games, won, turns"),
     },
     "openspiel_checkers": _of("agent") | {"simulations of the bot": "{simulations:,}"} | OF_GAMES,
+    "train_all_games": {
+        **_of("game, steps"),
+        "seconds": "{seconds:,.0f}",
+        **{f"`{name}`": functools.partial(_score_against, name) for name in ("random", "greedy", "medium")},
+    },
     "time_to_beat": solving.TABLE,
     "learners_minichess": {
         "learner": "`{learner}`",

@@ -15,7 +15,8 @@ from train.models.policy import Policy
 from train.ppo import Minibatch, TrainState
 
 SIZES: dict[str, Any] = {"num_envs": 4, "rollout_length": 6, "num_minibatches": 2, "hidden_sizes": (8,)}
-CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", **SIZES)
+WEIGHTS: dict[str, Any] = {"entropy_weight": 0.03, "kl_weight": 0.1}
+CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", **SIZES, **WEIGHTS)
 NONE: Any = None
 
 
