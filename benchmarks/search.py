@@ -100,7 +100,7 @@ class Arguments(harness.BenchmarkArguments):
     """Widths of the hidden layers of every network."""
     repeats: int = 5
     kernels: bool = False
-    """Also compiles each program for an H200 and counts its kernels, those of a loop once."""
+    """Also counts the kernels of each program on an H200, those of a loop once. Times are then of the CPU."""
     picture: Path | None = None
     """A file for the curves of the part `simulations`, such as search.svg."""
 
@@ -114,6 +114,9 @@ def measure_search(arguments: Arguments) -> dict[str, Any]:
     game_of_two(arguments.env)
     if arguments.kernels:
         jax.config.update("jax_platforms", "cpu")  # before JAX looks for a GPU
+        from benchmarks.compiled import check_package
+
+        check_package("h200")
     points = [(part, point) for part in arguments.parts for point in points_of(part, arguments)]
     rows: list[dict[str, Any]] = []
     result: dict[str, Any] = {"rows": rows, "hidden_sizes": [*arguments.hidden_sizes], **stamp()}
@@ -159,7 +162,6 @@ def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
     if arguments.kernels:
         from benchmarks import compiled  # it chooses platforms when it is imported
 
-        compiled.check_package("h200")
         shapes = jax.eval_shape(lambda: (jax.random.key(0), side.params, side.boards))
         row["kernels"] = compiled.count(compiled.compile_for("h200", side.program, shapes)[1])["kernels"]
     return row | {"bytes_per_node": side.bytes_per_node, "network": [[*weights.shape] for weights, _ in side.params]}

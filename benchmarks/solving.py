@@ -67,8 +67,11 @@ class Arguments(harness.BenchmarkArguments):
 
 def measure_solving(arguments: Arguments) -> dict[str, Any]:
     harness.check_positive(arguments, "seeds", "cpu_seconds", "first")
-    if not arguments.learners or arguments.factor <= 1:
-        raise ValueError("name at least one learner, such as alphazero, and a factor above 1")
+    if not arguments.learners:
+        raise ValueError("name at least one learner, such as alphazero")
+    if arguments.factor <= 1 or arguments.simulations < 0:
+        given = f"{arguments.factor} and {arguments.simulations}"
+        raise ValueError(f"factor must be above 1 and simulations at least 0, not {given}")
     runs = [(text, learner) for text in arguments.learners for learner in learners_of(text, arguments)]
     env = jaxgames.make(arguments.env)
     solution = solution_of(env, arguments.solution)
@@ -92,7 +95,7 @@ def measure_solving(arguments: Arguments) -> dict[str, Any]:
 def learners_of(text: str, arguments: Arguments) -> Iterable[Learner]:
     """Returns the learner that a text such as "klent(kl_weight=0.5)" names, with each seed."""
     name, settings = split_parameters(text, f"expected a learner such as klent(kl_weight=0.5), not {text!r}")
-    values = {"env": arguments.env} | settings
+    values = settings | {"env": arguments.env}
     return sweep_of(name, {setting: (value,) for setting, value in values.items()}, arguments.seeds).cells.values()
 
 

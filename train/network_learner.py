@@ -124,7 +124,8 @@ class NetworkLearner(Learner):
           temperature: 1 samples from the policy, 0 plays greedily. None is the temperature of the settings; with a
             search 0, unless the learner trains with one. With `top`, None is 1 where that is 0.
           simulations: of a tree search on the network; 0 plays with the network alone. None is 0, or a setting.
-          search: the rule of the search, "gumbel", "puct" or "two_calls"; None is "gumbel", or that of self-play.
+          search: the rule of the search, "gumbel", "puct" or "two_calls"; None is "gumbel", or "puct" after such
+            self-play.
           seats: how seats choose in the tree, "paranoid" or "max_n"; None is "paranoid", or a setting.
         """
         config, default = self.search_of_agent(simulations, search, seats)

@@ -155,7 +155,7 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
     **dict.fromkeys(("checkers_imitation_small", "checkers_imitation_choices"), PAIRS),
     "alphazero_games": _of("game") | PAIRS,
     "alphazero_openspiel": _of("agent, game") | OF_GAMES,
-    "alphazero_minichess": _of("learned values, steps") | {"CPU seconds": "{training_seconds:,}"} | OF_GAMES,
+    "two_calls_play": _of("game") | PAIRS,
     "hard_minichess": _of("agent") | {"opponent": "`{opponent}`"} | OF_GAMES,
     "alphazero_star": {
         "agent": PAIRS["agent"],

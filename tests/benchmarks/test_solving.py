@@ -70,7 +70,9 @@ class Alone(Sudden):
 
 
 def run(*learners: str, **changes: Any) -> list[dict[str, Any]]:
-    arguments = solving.Arguments(learners=learners, env=BOARD, seeds=1, first=1e-9, factor=1 + 1e-9, **changes)
+    """Runs of one seed, which are measured after every iteration."""
+    given: dict[str, Any] = {"env": BOARD, "seeds": 1, "first": 1e-9, "factor": 1 + 1e-9, **changes}
+    arguments = solving.Arguments(learners=learners, **given)
     return solving.measure_solving(arguments)["runs"]
 
 
@@ -81,11 +83,34 @@ def test_steps_are_counted_to_the_first_measure_that_finds_the_board_solved() ->
     assert searching["network"]["steps"] == 50
     assert searching["search"]["steps"] == 30
     assert searching["trained"]["steps"] == 50  # it ends when both have solved the board
-    assert searching["search"]["cpu_seconds"] <= searching["network"]["cpu_seconds"]
     assert alone["network"]["steps"] == 30
     assert "search" not in alone
     assert never["trained"]["steps"] == 70
     assert never["network"] == never["search"] == {}
+
+
+def test_measures_wait_for_the_clock_and_the_longest_training_ends_it() -> None:
+    early = f"{__name__}:Alone(perfect_after=2)"
+    (late,), (rare,), (short,) = run(early, first=1e9), run(early, factor=1e9), run(early, cpu_seconds=1e-9)
+    assert late["network"]["steps"] == 70  # the last iteration is always measured
+    assert rare["network"]["steps"] == 70  # after one measure too early
+    assert short["trained"]["steps"] == 10
+    assert short["network"] == {}
+
+
+@pytest.mark.parametrize("first_seat", [False, True])
+def test_agent_plays_the_seat_that_perfect_play_favours(first_seat: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one box the second seat wins, in 2 x 2 boxes the first one."""
+    env = jaxgames.make("dots_and_boxes", rows=1 + first_seat, cols=1 + first_seat)
+    seats: list[int] = []
+
+    def solves(env: Any, act: Any, solution: Any, seat: int) -> bool:
+        seats.append(seat)
+        return True
+
+    monkeypatch.setattr(solving, "solves", solves)
+    run(f"{__name__}:Alone", env=str(env))
+    assert seats == [int(not first_seat)]
 
 
 def test_medians_count_runs_that_do_not_solve_the_board_as_longest() -> None:
@@ -106,6 +131,7 @@ def test_medians_count_runs_that_do_not_solve_the_board_as_longest() -> None:
         (("ppo(no_such=1)",), {}, "no_such"),
         ((), {}, "name at least one learner"),
         (("ppo",), {"cpu_seconds": 0.0}, "cpu_seconds must be positive"),
+        (("ppo",), {"factor": 1.0}, "factor must be above 1"),
         (("ppo",), {"env": "checkers"}, "games that can be solved"),
     ],
 )

@@ -135,7 +135,7 @@ class Run(NetworkLearner):
         c = self.config
         simulations = c.evaluation_simulations if simulations is None else simulations
         if search is None and c.search == "two_calls":
-            search = "gumbel"  # at play a tree of as many simulations is stronger
+            search = "gumbel"  # docs/search.md has matches of the two at play
         return c.search_without_noise(simulations, search, seats) if simulations else None, c.temperature
 
     def learning_rate(self, step: jax.Array) -> jax.Array:
