@@ -8,7 +8,6 @@ is measured against the exact solution: the network alone, and with a search whe
 ends when both solve the board. The clock is the CPU time of the iterations, without compilation and measures.
 """
 
-import inspect
 import math
 import statistics
 import time
@@ -31,8 +30,9 @@ from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.graph import Slots, States, graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, Act, PolicyTable
 from jaxgames.solvers.strength.reachable import reachable_states
+from train.agents import without_search
 from train.driver.commands import progress_over, stamp
-from train.driver.compilation import compiled_iteration, keep_programs
+from train.driver.compilation import PROGRAMS, compiled_iteration, keep_programs
 from train.driver.learner import Learner
 from train.driver.tables import Column, table_of
 from train.models.tabulated import with_table
@@ -109,10 +109,9 @@ def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Argum
     start = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
     state = sharding.shard(start, mesh, learner.partition_specs)
     data = sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
-    ways: dict[str, dict[str, Any]] = {"network": {}}
-    if arguments.simulations > 0 and "simulations" in inspect.signature(learner.agent).parameters:
-        searching = {"simulations": arguments.simulations, "search": arguments.search}
-        ways = {"network": {"simulations": 0}, "search": searching}
+    ways = {"network": without_search(learner)}
+    if arguments.simulations > 0 and ways["network"]:
+        ways["search"] = {"simulations": arguments.simulations, "search": arguments.search}
     row: dict[str, Any] = {way: {} for way in ways}
     clock, due, number, last, now = 0.0, arguments.first, 0, False, dict[str, Any]()
     while not last:
@@ -130,6 +129,7 @@ def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Argum
             act = deterministic(way, agent, learner.env).act
             row[way] = now if solves(learner.env, act, solution, seat) else {}
         last |= all("cpu_seconds" in row[way] for way in unsolved)
+    PROGRAMS.pop((learner, mesh), None)
     return row | {"trained": now}
 
 

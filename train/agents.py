@@ -212,9 +212,9 @@ def learner_type(name: str) -> type[Learner]:
     return getattr(importlib.import_module(f"train.{name}"), LEARNERS[name])
 
 
-def without_search(run: RunFolder) -> dict[str, Any]:
-    """Returns the parameters of a run's agent that plays with the network alone; empty if it never searches."""
-    return {"simulations": 0} if "simulations" in inspect.signature(run.learner.agent).parameters else {}
+def without_search(learner: Learner) -> dict[str, Any]:
+    """Returns the parameters of a learner's agent that plays with the network alone; empty if it never searches."""
+    return {"simulations": 0} if "simulations" in inspect.signature(learner.agent).parameters else {}
 
 
 def agent_of_run(

@@ -59,7 +59,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     run, iteration = agents.find_run(arguments.run, "expected", advice)
     iteration = run.kept_iteration(iteration)
     env = None if arguments.env is None else make_env(arguments.env)
-    agent = agents.agent_of_run(run, iteration, env, **agents.without_search(run))
+    agent = agents.agent_of_run(run, iteration, env, **agents.without_search(run.learner))
     if not isinstance(agent, PolicyAgent) or not isinstance(agent.policy, Policy):
         raise ValueError(f"the agent of {run.folder} is {type(agent).__name__}, which has no policy to export")
     content = content_of(run, iteration, agent, arguments.platforms, arguments.bits)

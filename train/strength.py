@@ -167,9 +167,9 @@ def _player(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argumen
     if named is None:
         return deterministic(row.agent, agents.make(row.agent, env), env)
     run = named.open()
-    parameters = {"temperature": 0.0} | agents.without_search(run) | named.parameters
+    parameters = {"temperature": 0.0} | agents.without_search(run.learner) | named.parameters
     if row.search:
-        parameters |= {"simulations": row.simulations} if row.simulations else agents.without_search(run)
+        parameters |= {"simulations": row.simulations} if row.simulations else agents.without_search(run.learner)
     # An upper bound of the boards on which the agent moves.
     boards = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states
     agent = with_table(agents.agent_of_run(run, named.iteration, env, **parameters), boards)

@@ -56,7 +56,7 @@ class Sudden(Learner):
         return TrainState(train_state.params + 1, train_state.iteration + 1), {}
 
     def agent(  # pyright: ignore[reportIncompatibleMethodOverride]  # a learner can have other arguments
-        self, params: Any, temperature: float | None = None, simulations: int = 0, search: str = "gumbel"
+        self, params: Any, temperature: float | None = None, simulations: int = 8, search: str = "gumbel"
     ) -> Agent:
         after = self.config.perfect_after - 2 * (simulations > 0)
         return PERFECT if params >= after else FIRST
@@ -66,7 +66,7 @@ class Alone(Sudden):
     """Its agents do not search."""
 
     def agent(self, params: Any, temperature: float | None = None) -> Agent:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return Sudden.agent(self, params)
+        return Sudden.agent(self, params, simulations=0)
 
 
 def run(*learners: str, **changes: Any) -> list[dict[str, Any]]:
@@ -83,6 +83,9 @@ def test_steps_are_counted_to_the_first_measure_that_finds_the_board_solved() ->
     assert searching["network"]["steps"] == 50
     assert searching["search"]["steps"] == 30
     assert searching["trained"]["steps"] == 50  # it ends when both have solved the board
+    (without_search,) = run(f"{__name__}:Sudden(perfect_after=5)", simulations=0)
+    assert without_search["network"]["steps"] == 50
+    assert "search" not in without_search
     assert alone["network"]["steps"] == 30
     assert "search" not in alone
     assert never["trained"]["steps"] == 70

@@ -111,7 +111,7 @@ def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_p
     folder, path = store(tmp_path / "run", learner), tmp_path / "run.policy"
     write(path, folder, "cpu", "tpu")
     run = agents_of_runs.open_run(folder)
-    of_run = agents_of_runs.agent_of_run(run, None, learner.env, **agents_of_runs.without_search(run))
+    of_run = agents_of_runs.agent_of_run(run, None, learner.env, **agents_of_runs.without_search(run.learner))
     states = arena.random_openings(learner.env, jax.random.key(0), batch, 3).boards
     assert_equal_play(agents.make(f"exported({path})", learner.env), of_run, states)
 

@@ -62,7 +62,7 @@ def report(arguments: Arguments) -> Report:
     )
     numbers = {name: getattr(arguments, name) for name in ("positions", "seed", "simulations")}
     names = {"run": str(arguments.run), **numbers}
-    searched = {"simulations": arguments.simulations} if arguments.simulations else agents.without_search(run)
+    searched = {"simulations": arguments.simulations} if arguments.simulations else agents.without_search(run.learner)
     rows: list[dict[str, Any]] = []
     for iteration in run.checkpoints():
         agent = agents.agent_of_run(run, iteration, env, **searched, temperature=1.0)
