@@ -30,21 +30,21 @@ def search_in_two_calls(
     """
     config = rule.config
     (batch, num_slots), num_players = root.actions.shape, root.values.shape[1]
-    second = config.simulations // 3
-    first = min(config.simulations - second, num_slots)
-    second = min(second, first)
+    num_again = config.simulations // 3
+    num_tried = min(config.simulations - num_again, num_slots)
+    num_again = min(num_again, num_tried)
     rows, mover = jnp.arange(batch)[:, None], root.states.current_player
     # For boards that are not the roots: nothing reads it here.
     expand = expand._replace(criterion=criterion_of("max_n", mover))
     can_visit = (root.actions != PADDING) & ~(root.states.terminated | root.states.truncated)[:, None]
 
-    def after(states: Any, actions: jax.Array) -> Expansion:
+    def expanded(states: Any, actions: jax.Array) -> Expansion:
         return expand(step_legally(expand.env, states, jnp.maximum(actions, 0)), key)
 
-    def returns(mover: jax.Array, after: Any, values: jax.Array) -> jax.Array:
-        """Returns float32[N, num_players], of the step of each mover to the boards `after`, which have the values."""
-        discount = discount_of(mover, after.current_player, after.terminated, config.gamma)
-        return after.rewards + discount[:, None] * values
+    def returns(mover: jax.Array, states: Any, values: jax.Array) -> jax.Array:
+        """Returns float32[N, num_players], of the step of each mover to the boards `states`, which have the values."""
+        discount = discount_of(mover, states.current_player, states.terminated, config.gamma)
+        return states.rewards + discount[:, None] * values
 
     def visit(visits: jax.Array, total: jax.Array, chosen: jax.Array, new: jax.Array) -> tuple[Slots, jax.Array]:
         """Returns the slots after a visit of the chosen ones, int32[B, n], and the sums of their returns."""
@@ -56,18 +56,18 @@ def search_in_two_calls(
         return Slots(root.actions, root.logits, visits, means, root.raw_value), total
 
     scores = jnp.where(can_visit, rule.gumbel + root.logits, -jnp.inf)
-    tried = jax.lax.top_k(scores, first)[1]
-    movers = jnp.repeat(mover, first)
-    boards = jax.tree.map(lambda leaf: jnp.repeat(leaf, first, 0), root.states)
-    children = after(boards, root.actions[rows, tried].reshape(-1))
-    none, nothing = jnp.zeros((batch, num_slots), jnp.int32), jnp.zeros((batch, num_slots, num_players))
-    slots, total = visit(none, nothing, tried, returns(movers, children.states, children.values))
-    if second:
+    tried = jax.lax.top_k(scores, num_tried)[1]
+    movers = jnp.repeat(mover, num_tried)
+    boards = jax.tree.map(lambda leaf: jnp.repeat(leaf, num_tried, 0), root.states)
+    children = expanded(boards, root.actions[rows, tried].reshape(-1))
+    no_visits, no_returns = jnp.zeros((batch, num_slots), jnp.int32), jnp.zeros((batch, num_slots, num_players))
+    slots, total = visit(no_visits, no_returns, tried, returns(movers, children.states, children.values))
+    if num_again:
         scores = jnp.where(slots.visits > 0, rule.gumbel + rule.improved_logits(slots), -jnp.inf)
-        better = jax.lax.top_k(scores[rows, tried], second)[1]
-        place = (rows * first + better).reshape(-1)
+        better = jax.lax.top_k(scores[rows, tried], num_again)[1]
+        place = (rows * num_tried + better).reshape(-1)
         child = jax.tree.map(lambda leaf: leaf[place], children)
-        reply = after(child.states, child.actions[:, 0])
+        reply = expanded(child.states, child.actions[:, 0])
         below = returns(child.states.current_player, reply.states, reply.values)
         over = (child.states.terminated | child.states.truncated)[:, None]
         below = jnp.where(over, child.values, below)

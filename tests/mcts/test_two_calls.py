@@ -16,13 +16,12 @@ from tests.mcts.evaluations import Linear, Nothing, random_boards
 
 BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
 BOARDS = 256
-of_both = pytest.mark.parametrize("seats", ["paranoid", "max_n"])
 
 
 @functools.cache
-def results(simulations: int, considered: int, scale: float = 0.0) -> list[Any]:
+def results(simulations: int, considered: int, scale: float = 0.0, slots: int | None = None) -> list[Any]:
     """The results of the tree and of two calls on random boards, of which some are over; see `SearchResult`."""
-    settings: dict[str, Any] = {"simulations": simulations, "gamma": 0.9, "gumbel_scale": scale}
+    settings: dict[str, Any] = {"simulations": simulations, "slots": slots, "gamma": 0.9, "gumbel_scale": scale}
     configs = (SearchConfig(max_considered=considered, **settings), SearchConfig(search="two_calls", **settings))
     evaluate, states = Linear(BOXES), random_boards(BOXES, BOARDS, 12)
     found = [search(BOXES, evaluate, each, jax.random.key(0), evaluate.params(0), states) for each in configs]
@@ -37,11 +36,12 @@ def same(tree: SearchResult, two_calls: SearchResult, rows: Any) -> None:
         np.testing.assert_allclose(getattr(tree, name)[rows], getattr(two_calls, name)[rows], atol=1e-5)
 
 
-def test_result_is_that_of_the_tree_if_the_second_call_visits_one_action() -> None:
-    """Boards with one legal action are left out: the tree visits it three times. Seats move twice in a row here."""
-    tree, two_calls = results(3, 2, scale=1.0)
+@pytest.mark.parametrize("simulations", [2, 3])
+def test_result_is_that_of_the_tree_if_the_second_call_visits_one_action_or_none(simulations: int) -> None:
+    """Boards with one legal action are left out: the tree visits it each time. Seats move twice in a row here."""
+    tree, two_calls = results(simulations, 2, scale=1.0)
     actions = (tree.slots != PADDING).sum(-1)
-    assert (actions == 0).sum() > 5 < (actions == 1).sum()  # boards that are over, too
+    assert min((actions == number).sum() for number in (0, 1)) > 5  # boards that are over, too
     same(tree, two_calls, actions != 1)
 
 
@@ -66,10 +66,23 @@ def test_few_actions_are_visited_at_most_twice_and_finished_boards_never() -> No
     assert not result.values[actions == 0].any()
 
 
-@of_both
-def test_three_seats_have_the_returns_of_the_tree(seats: str) -> None:
-    env = Payoffs()
-    states, params = jax.vmap(env.at)(jnp.arange(TABLES)), jnp.array([0.5, -0.25, 2.0])
+def test_no_more_actions_are_tried_than_there_are_slots() -> None:
+    _, result = results(30, 4, slots=4)
+    actions = (result.slots != PADDING).sum(-1)
+    assert actions.max() == 4
+    np.testing.assert_array_equal(result.visits, 2 * (result.slots != PADDING))
+
+
+@pytest.mark.parametrize(
+    ("env", "seats"),
+    [
+        (Payoffs(), "paranoid"),
+        (Payoffs(), "max_n"),
+        (Payoffs(num_players=2, order=(0, 1), limit=1), "paranoid"),  # cut off: its evaluation counts, never 0
+    ],
+)
+def test_seats_have_the_returns_of_the_tree(env: Payoffs, seats: Any) -> None:
+    states, params = jax.vmap(env.at)(jnp.arange(TABLES)), jnp.array([3.0, -3.0, 2.0])[: env.num_players]
     tree, two_calls = (
         jax.device_get(search(env, Nothing(env), config, jax.random.key(0), params, states))
         for config in (
