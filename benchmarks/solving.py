@@ -100,7 +100,7 @@ def learners_of(text: str, arguments: Arguments) -> Iterable[Learner]:
 
 
 def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Arguments) -> dict[str, Any]:
-    """Returns a row: of each way to play the CPU seconds and steps until the board was solved.
+    """Returns a run: of each way to play the CPU seconds and steps until the board was solved.
 
     It has no "search" if the learner's agents do not search.
     """
@@ -112,7 +112,7 @@ def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Argum
     ways = {"network": without_search(learner)}
     if arguments.simulations > 0 and ways["network"]:
         ways["search"] = {"simulations": arguments.simulations, "search": arguments.search}
-    row: dict[str, Any] = {way: {} for way in ways}
+    run: dict[str, Any] = {way: {} for way in ways}
     clock, due, number, last, now = 0.0, arguments.first, 0, False, dict[str, Any]()
     while not last:
         begin = time.process_time()
@@ -123,14 +123,14 @@ def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Argum
             continue
         due = clock * arguments.factor
         now = {"cpu_seconds": round(clock, 1), "steps": number * learner.config.steps_per_iteration}
-        unsolved = [way for way in ways if "cpu_seconds" not in row[way]]
+        unsolved = [way for way in ways if "cpu_seconds" not in run[way]]
         for way in unsolved:
             agent = with_table(learner.agent(state.params, temperature=0.0, **ways[way]), solution.num_states)
             act = deterministic(way, agent, learner.env).act
-            row[way] = now if solves(learner.env, act, solution, seat) else {}
-        last |= all("cpu_seconds" in row[way] for way in unsolved)
+            run[way] = now if solves(learner.env, act, solution, seat) else {}
+        last |= all("cpu_seconds" in run[way] for way in unsolved)
     PROGRAMS.pop((learner, mesh), None)
-    return row | {"trained": now}
+    return run | {"trained": now}
 
 
 # -- measure ----------------------------------------------------------------------------------------------
