@@ -1,13 +1,15 @@
 """KLENT: self-play without search, towards a policy that is improved by the values of all actions.
 
-The network has a value for each action, q. The policy p of an iteration collects steps, and then learns
+The network has a policy p and a value for each action, q. Steps are collected with the improved policy
 
-    the improved policy   softmax((q + kl_weight * log p) / (entropy_weight + kl_weight)) over the legal actions, by the
-                          divergence of the network's policy from it; q is that of the network in the update
-    q of the action taken, and the value: the lambda return of the step, by half the squared errors
+    p' = softmax((q + kl_weight * log p) / (entropy_weight + kl_weight)) over the legal actions
 
-The improved policy has the highest mean q + entropy_weight * its entropy - kl_weight * its divergence from p. The
-lambda return bootstraps from the mean of q over p. The value is learned beside q for agents that search.
+which has the highest mean q + entropy_weight * its entropy - kl_weight * its divergence from p. Then the network learns
+
+    the policy                          p' of the step, by the divergence of p from it
+    q of the action taken, and a value  the lambda return of the step, by half the squared errors
+
+The lambda return bootstraps from the mean of q over p'. The value is learned beside q for agents that search.
 
     python -m train.klent --env minichess --run-dir runs/klent
 
@@ -77,19 +79,20 @@ class KLENT(PPO):
         return ActionValuePolicy(policy.observation_shape, policy.num_players, policy.sharing, network)
 
     def outputs(self, params: Params, boards: Any) -> tuple[jax.Array, jax.Array]:
-        """Returns the logits, and the mean of the action values over the policy, for boards with leaves [B, ...].
+        """Returns the logits of the improved policy, and its mean of the action values, for boards [B, ...].
 
-        Where no action is legal, as on truncated boards, it is the value.
+        Where no action is legal, as on truncated boards, the mean is the value.
         """
-        mask = jax.vmap(self.env.legal_action_mask)(boards)
+        n, mask = self.numbers, jax.vmap(self.env.legal_action_mask)(boards)
         observation = jax.vmap(self.env.observe)(boards)
         logits, values = Policy.apply(self.policy, params, observation, boards.current_player)  # with those of actions
-        weights = jnp.exp(shifted_logits(logits, mask))
+        improved = improved_logits(values[:, 1:], logits, mask, n.entropy_weight, n.kl_weight)
+        weights = jnp.exp(shifted_logits(improved, mask))
         mean = (weights * values[:, 1:]).sum(-1) / jnp.maximum(weights.sum(-1), 1)
-        return logits, jnp.where(mask.any(-1), mean, values[:, 0])
+        return improved, jnp.where(mask.any(-1), mean, values[:, 0])
 
     def with_reference(self, train_state: TrainState, steps: Transition) -> Transition:
-        """Returns the steps of a rollout with the logits of the policy that collected them."""
+        """Returns the steps of a rollout with the logits of the improved policy that collected them."""
         return super().with_reference(train_state._replace(reference_params=train_state.params), steps)
 
     def loss(
@@ -97,26 +100,19 @@ class KLENT(PPO):
     ) -> tuple[jax.Array, tuple[Metrics, Params]]:
         """Returns the loss of a minibatch, its metrics, and the network's statistics; see `PPO.loss`.
 
-        It is the divergence of the improved policy from the network's + vf_coef * value loss, which is half the squared
-        errors of q and the value.
+        It is the divergence of the network's policy from the improved one that collected the step, plus vf_coef * value
+        loss, which is half the squared errors of q and the value.
         """
         n, m, mask = self.numbers, minibatch, minibatch.learner_mask
         logits, values, statistics = self.policy.apply_in_training(params, m.observation, m.seat, dropout_key, mask)
         value, of_actions = values[:, 0], values[:, 1:]
         assert m.reference_logits is not None
-        improved = improved_logits(of_actions, m.reference_logits, m.mask, n.entropy_weight, n.kl_weight)
-        improved = jax.lax.stop_gradient(improved)
-        divergence = masked_mean(mask, kl_divergence(improved, logits, m.mask))
+        divergence = masked_mean(mask, kl_divergence(m.reference_logits, logits, m.mask))
         taken = jnp.take_along_axis(of_actions, m.action[:, None], axis=1)[:, 0]
         errors = jnp.square(taken - m.target) + jnp.square(value - m.target)
         value_loss = 0.5 * masked_mean(mask, errors)
         _, entropy = log_prob_and_entropy(logits, m.mask, m.action)
-        metrics = {
-            "policy_loss": divergence,
-            "value_loss": value_loss,
-            "entropy": masked_mean(mask, entropy),
-            "approx_kl": masked_mean(mask, kl_divergence(m.reference_logits, logits, m.mask)),
-        }
+        metrics = {"policy_loss": divergence, "value_loss": value_loss, "entropy": masked_mean(mask, entropy)}
         return divergence + n.vf_coef * value_loss, (metrics, statistics)
 
 

@@ -220,9 +220,10 @@ class PPO(Run):
 
     def with_step_kl(self, train_state: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
         """Returns the train state with the next weight `step_kl_coef` (section 4, factors of RLlib), and metrics."""
-        coef, kl, target = train_state.step_kl_coef, metrics["approx_kl"], self.numbers.target_kl
+        coef, target = train_state.step_kl_coef, self.numbers.target_kl
         if coef is None:
             return train_state, metrics
+        kl = metrics["approx_kl"]
         factor = jnp.where(kl > 2 * target, 1.5, jnp.where(kl < 0.5 * target, 0.5, 1))
         return train_state._replace(step_kl_coef=coef * factor), metrics | {"step_kl_coef": coef}
 

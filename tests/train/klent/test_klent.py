@@ -56,12 +56,13 @@ def test_loss_is_that_of_its_definition() -> None:
     logits, old, of_actions = draw.normal(size=(3, 6, 4)).astype(np.float32)
     value, target = draw.normal(size=(2, 6)).astype(np.float32)
     mask, own = draw.random((6, 4)) < 0.7, np.array([True] * 5 + [False])
-    mask[:, 0] = True
+    taken = np.arange(6), np.array([0, 1, 2, 3, 1, 2])
+    mask[taken] = True
     steps = Minibatch(
         observation=NONE,
         mask=jnp.asarray(mask),
         seat=NONE,
-        action=jnp.zeros(6, jnp.int32),
+        action=jnp.asarray(taken[1]),
         log_prob=NONE,
         advantage=NONE,
         target=jnp.asarray(target),
@@ -75,33 +76,36 @@ def test_loss_is_that_of_its_definition() -> None:
     def loss(params: Any) -> Any:
         return learner.loss(TrainState(*[NONE] * 7), params, steps)
 
-    (found, (metrics, _)), gradient = jax.value_and_grad(loss, has_aux=True)(outputs)
-    new, before = softmax(logits, mask), softmax(old, mask)
-    improved = softmax((of_actions + 0.1 * np.log(np.where(mask, before, 1))) / 0.13, mask)
+    (found, (metrics, _)), (of_logits, of_values) = jax.value_and_grad(loss, has_aux=True)(outputs)
+    policy, improved, weight = softmax(logits, mask), softmax(old, mask), learner.numbers.vf_coef
     with np.errstate(divide="ignore", invalid="ignore"):
-        divergence = np.where(mask, improved * np.log(improved / new), 0).sum(-1)[own].mean()
-    errors = 0.5 * ((of_actions[:, 0] - target) ** 2 + (value - target) ** 2)[own].mean()
-    np.testing.assert_allclose(found, divergence + 0.5 * errors, rtol=1e-4)
-    assert metrics.keys() == {"policy_loss", "value_loss", "entropy", "approx_kl"}
-    of_logits, of_values = gradient
-    np.testing.assert_allclose(of_logits, (new - improved) * own[:, None] / 5, atol=1e-5)  # the target is fixed
-    assert not of_values[:, 2:].any()  # so are the values of actions that were not taken
-    np.testing.assert_allclose(of_values[:, 1], 0.5 * (of_actions[:, 0] - target) * own / 5, atol=1e-5)
+        divergence = np.where(mask, improved * np.log(improved / policy), 0).sum(-1)[own].mean()
+    errors = np.stack([value - target, of_actions[taken] - target])
+    np.testing.assert_allclose(found, divergence + weight * 0.5 * (errors**2)[:, own].sum(0).mean(), rtol=1e-4)
+    assert metrics.keys() == {"policy_loss", "value_loss", "entropy"}
+    np.testing.assert_allclose(of_logits, (policy - improved) * own[:, None] / 5, atol=1e-5)
+    expected = np.zeros((6, 5))  # of the values of actions that were not taken, too
+    expected[:, 0], expected[taken[0], 1 + taken[1]] = weight * errors * own / 5
+    np.testing.assert_allclose(of_values, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("sharing", ["shared", "independent"])
-def test_learning_bootstraps_from_the_mean_of_the_action_values_and_play_has_the_value(sharing: Any) -> None:
+def test_improved_policy_collects_steps_and_the_network_plays(sharing: Any) -> None:
     learner = KLENT(Config(**{**vars(CONFIG), "sharing": sharing}))
     boards = random_boards(learner.env, 16, 4)  # some are over: their value bootstraps, as on truncated boards
     params = jax.tree.map(lambda leaf: leaf + 0.3, learner.policy.init(jax.random.key(0)))
     observation = jax.vmap(learner.env.observe)(boards)
     mask = np.asarray(jax.vmap(learner.env.legal_action_mask)(boards))
     logits, values = map(np.asarray, Policy.apply(learner.policy, params, observation, boards.current_player))
-    found = learner.outputs(params, boards)
-    means = [
-        softmax(*row[:2]) @ row[2][1:] if row[1].any() else row[2][0] for row in zip(logits, mask, values, strict=True)
-    ]
-    np.testing.assert_allclose(found[1], means, atol=1e-5)
+    found, means = learner.outputs(params, boards)
+    for new, mean, old, legal, value in zip(np.asarray(found), means, logits, mask, values, strict=True):
+        if legal.any():  # p' has the share p ** (b / (a + b)) * exp(q / (a + b))
+            improved = np.where(legal, softmax(old, legal) ** (0.1 / 0.13) * np.exp(value[1:] / 0.13), 0)
+            improved /= improved.sum()
+            np.testing.assert_allclose(softmax(new, legal), improved, atol=1e-5)
+            np.testing.assert_allclose(mean, improved @ value[1:], atol=1e-5)
+        else:
+            assert mean == value[0]
     played = learner.policy.apply(params, observation, boards.current_player)
     np.testing.assert_array_equal(played[1], values[:, 0])
     np.testing.assert_array_equal(played[0], logits)
