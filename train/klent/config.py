@@ -21,7 +21,7 @@ class Numbers(ppo.Numbers):
     entropy_weight: Positive[float] = 0.03
     """Weight of the entropy in the improved policy. Rewards are divided by the largest one of a step."""
     kl_weight: NotNegative[float] = 1.0
-    """Weight of the divergence of the improved policy from the policy that collected the steps."""
+    """Weight of the divergence of the improved policy from the network's."""
     # Settings of PPO's own loss, which this learner does not have:
     clip_coef: ClassVar[Any] = None
     vf_clip: ClassVar[Any] = None

@@ -6,7 +6,7 @@ The network has a policy p and a value for each action, q. Steps are collected w
 
 which has the highest mean q + entropy_weight * its entropy - kl_weight * its divergence from p. Then the network learns
 
-    the policy                          p' of the step, by the divergence of p from it
+    the policy                          p' of the step, by its divergence from p
     q of the action taken, and a value  the lambda return of the step, by half the squared errors
 
 The lambda return bootstraps from the mean of q over p'. The value is learned beside q for agents that search.
@@ -60,7 +60,7 @@ class ActionValuePolicy(Policy):
 
 @dataclass(frozen=True)
 class KLENT(PPO):
-    """The algorithm. It collects, bootstraps and updates as PPO does."""
+    """The algorithm: PPO with other outputs and another loss."""
 
     name: ClassVar[str] = "klent"
     config_type: ClassVar[type[Config]] = Config
@@ -100,7 +100,7 @@ class KLENT(PPO):
     ) -> tuple[jax.Array, tuple[Metrics, Params]]:
         """Returns the loss of a minibatch, its metrics, and the network's statistics; see `PPO.loss`.
 
-        It is the divergence of the network's policy from the improved one that collected the step, plus vf_coef * value
+        It is the divergence of the improved policy that collected the step from the network's, plus vf_coef * value
         loss, which is half the squared errors of q and the value.
         """
         n, m, mask = self.numbers, minibatch, minibatch.learner_mask

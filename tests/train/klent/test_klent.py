@@ -90,7 +90,7 @@ def test_loss_is_that_of_its_definition() -> None:
 
 
 @pytest.mark.parametrize("sharing", ["shared", "independent"])
-def test_improved_policy_collects_steps_and_the_network_plays(sharing: Any) -> None:
+def test_improved_policy_collects_steps_and_is_their_target_and_the_network_plays(sharing: Any) -> None:
     learner = KLENT(Config(**{**vars(CONFIG), "sharing": sharing}))
     boards = random_boards(learner.env, 16, 4)  # some are over: their value bootstraps, as on truncated boards
     params = jax.tree.map(lambda leaf: leaf + 0.3, learner.policy.init(jax.random.key(0)))
@@ -106,6 +106,13 @@ def test_improved_policy_collects_steps_and_the_network_plays(sharing: Any) -> N
             np.testing.assert_allclose(mean, improved @ value[1:], atol=1e-5)
         else:
             assert mean == value[0]
+    state = jax.jit(learner.init)(jax.random.key(1))
+    steps = learner.with_reference(state, jax.jit(learner.collect)(state)[1])
+    assert steps.reference_logits is not None
+    legal = jax.vmap(jax.vmap(learner.env.legal_action_mask))(steps.state)
+    targets = jax.nn.log_softmax(steps.reference_logits, where=legal)
+    taken = jnp.take_along_axis(targets, steps.action[..., None], axis=-1)[..., 0]
+    np.testing.assert_allclose(taken, steps.log_prob, atol=1e-5)
     played = learner.policy.apply(params, observation, boards.current_player)
     np.testing.assert_array_equal(played[1], values[:, 0])
     np.testing.assert_array_equal(played[0], logits)
