@@ -193,7 +193,6 @@ TABLE: dict[str, Column] = {
     "learner": "`{learner}`",
     "network alone": lambda row: in_words(row, "network"),
     "with a search": lambda row: in_words(row, "search"),
-    "search": lambda row: f"{row['simulations']} simulations, {row['rule']}" if "search" in row else "",
 }
 
 COMMANDS = (Command("solving", Arguments, measure_solving),)

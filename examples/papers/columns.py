@@ -47,11 +47,6 @@ def _score_against(opponent: str, row: Row) -> str:
     return "".join(str(entry_of(each, FORMATS["score"])) for each in row["opponents"] if each["opponent"] == opponent)
 
 
-def _by_kind(row: Row) -> list[Row]:
-    """Returns the agents of a match, runs first."""
-    return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
-
-
 def _collection(row: Row) -> Row:
     """Returns the counts of the games of the last collection that `train.data` read."""
     return row["external"] if row["external"]["read"] else row["games"]
@@ -123,19 +118,13 @@ SOLVED_BY_SEEDS: dict[str, Column] = {
     "best action: weak": "{action_weak:.4f}",
     **_of("ultra-weak, weakly solved, weak_states, weak_optimal"),
 }
-PERFECT_REPLIES: dict[str, Column] = {
-    **_of("game"),
-    "agent": lambda row: f"`{Path(_by_kind(row)[0]['agent']).name}`",
-    "against": lambda row: f"`{_by_kind(row)[1]['agent'].partition('(')[0]}`",
-    **_of("games"),
-    "won by the agent": lambda row: f"{_by_kind(row)[0]['wins']:,}",
-    "cut off": lambda row: f"{row['truncated_rate'] * row['games']:.0f}",
-    "plies": "{mean_length:.1f}",
-}
 COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
     **dict.fromkeys(("solvers_diamond", "solvers_diamond_large"), DIAMONDS),
-    **dict.fromkeys(("perfect_replies", "perfect_replies_4_6", "perfect_replies_seeds"), PERFECT_REPLIES),
-    "perfect_replies_boxes": PERFECT_REPLIES,
+    "perfect_replies_boxes": {
+        "agent": lambda row: f"`{Path(row['agents'][1]['agent']).name}`",
+        **_of("games"),
+        "won by the agent": lambda row: f"{row['agents'][1]['wins']:,}",
+    },
     "dots_and_boxes_study_settings": {
         "agent": lambda row: f"`{without_module(row['agent'])}`",
         **{name: f"{{{name}}}" for name in ("games", "wins", "losses", "ties")},
